@@ -28,6 +28,7 @@ from harness.program import Answer, Database, shopwindow
 from harness.run import memory, run_name
 from harness.servers import ADDRESS, Server, free_port
 from harness.waits import PATIENCE, awaited
+from shopwindow.interface.declaring.mail import TEMPLATE_KEY, ClaimedMail
 from shopwindow.interface.declaring.operation import Outcome
 from shopwindow.interface.declaring.table import Tables
 from shopwindow.retail.consents.table import CONSENTS, Choice
@@ -474,3 +475,12 @@ DOCUMENT = {
     "link": "https://www.shop.example/offers",
     "unsubscribe": "https://www.shop.example/stop",
 }
+
+
+MAIL_ID = "0123456789abcdef" * 2
+
+
+def claimed(document: Any, template: str = "share") -> ClaimedMail:
+    """A mail to Bob, promised on November 24, as a sender claims it."""
+    text = json.dumps({TEMPLATE_KEY: template, **document})
+    return ClaimedMail(MAIL_ID, "", "bob@mail.example", text, "2026-11-24T17:00:00.000Z", 0)

@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from datetime import UTC, datetime
 from email import message_from_bytes
 from email.policy import default
 from pathlib import Path
@@ -12,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.databases import Letters, statements
+from harness.databases import Letters, claimed, statements
 from harness.program import Answer, Database, Request, Service, answered, reasons, release_of_writes, served
 from shopwindow.interface.declaring.limits import LIMITS, keyed
-from shopwindow.interface.declaring.mail import OUTBOX, ClaimedMail, unlinked
+from shopwindow.interface.declaring.mail import OUTBOX, unlinked
 from shopwindow.shop import INTERFACE
 
 Json = Any
@@ -138,8 +137,7 @@ def test_a_mail_has_no_link_but_the_shops_own() -> None:
         "link": "https://www.shop.example/offers",
         "unsubscribe": "https://www.shop.example/stop",
     }
-    mail = ClaimedMail("id", "", "share", "bob@mail.example", document, datetime(2026, 11, 24, tzinfo=UTC), 0)
-    message = message_from_bytes(Letters(INTERFACE).encoded(mail)[1], policy=default)
+    message = message_from_bytes(Letters(INTERFACE).encoded(claimed(document))[1], policy=default)
     parts = [message["Subject"], *(part.get_content() for part in message.iter_parts())]
     for part in parts:
         assert re.findall(r"(?:https?://|www\.)[^\s\"<]*evil[^\s\"<]*|evil\.example", part) == []

@@ -1,6 +1,5 @@
 """Facts about the templates of mails that a content folder brings: they are tried with limits, and run nothing."""
 
-from datetime import UTC, datetime
 from email import message_from_bytes
 from email.policy import default
 from pathlib import Path
@@ -9,9 +8,9 @@ from typing import Any
 import pytest
 
 from harness.content import ROOT
-from harness.databases import DOCUMENT, Letters
+from harness.databases import DOCUMENT, Letters, claimed
 from harness.program import Interface, Ran, shopwindow
-from shopwindow.interface.declaring.mail import ClaimedMail, Letter, Mailbox, MailTemplate
+from shopwindow.interface.declaring.mail import Letter, Mailbox, MailTemplate
 from shopwindow.problems import Failure
 from shopwindow.service.mail.trial import problems
 from shopwindow.shop import INTERFACE
@@ -26,10 +25,6 @@ def with_templates(minimal: Path, text: str = TEXT, html: str = HTML) -> Path:
     (folder / "share.txt").write_text(text)
     (folder / "share.html").write_text(html)
     return minimal
-
-
-def claimed(template: str, document: Any) -> ClaimedMail:
-    return ClaimedMail("0" * 32, "", template, "bob@mail.example", document, datetime(2026, 11, 24, 17, tzinfo=UTC), 0)
 
 
 def check(content: Path) -> Ran:
@@ -104,7 +99,7 @@ def test_a_mail_that_grows_with_its_message_is_given_up(tmp_path: Path) -> None:
     letters = Letters(INTERFACE, [content / "templates"])
     document = {**DOCUMENT, "sender": {"name": "Ann" * 10, "address": "ann@mail.example"}}
     with pytest.raises(Failure, match="more than 1,048,576 characters"):
-        letters.encoded(claimed("share", document))
+        letters.encoded(claimed(document))
 
 
 # -- an interface of its own --------------------------------------------------------------------
@@ -128,7 +123,7 @@ def library(tmp_path: Path) -> Interface:
 
 
 def test_an_interface_of_its_own_sends_its_own_mail(library: Interface) -> None:
-    sender, data = Letters(library).encoded(claimed("reminder", {"reading": "Emma & I"}))
+    sender, data = Letters(library).encoded(claimed({"reading": "Emma & I"}, "reminder"))
     message = message_from_bytes(data, policy=default)
     headers = {name: str(message[name]) for name in ("From", "To", "Subject", "List-Id")}
     assert (sender, headers, message["Reply-To"], message["List-Unsubscribe"]) == (
@@ -167,4 +162,4 @@ def test_a_content_folder_is_tried_for_the_mails_of_the_interface_alone(library:
 @pytest.mark.parametrize("name", ["share", ""])
 def test_a_row_of_a_mail_that_the_interface_lacks_is_named(library: Interface, name: str) -> None:
     with pytest.raises(Failure, match=f"the interface has no mail that is called '{name}'"):
-        Letters(library).encoded(claimed(name, {"reading": "Emma"}))
+        Letters(library).encoded(claimed({"reading": "Emma"}, name))

@@ -1,12 +1,16 @@
 """The outbox's senders, with a real mail server: nothing promised is lost, and little is repeated."""
 
 import json
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -36,7 +40,7 @@ from harness.waits import PATIENCE, awaited
 from shopwindow.interface.declaring.mail import OUTBOX, ClaimedMail
 from shopwindow.interface.declaring.table import Tables
 from shopwindow.problems import Failure
-from shopwindow.service.mail.smtp import SMTP, Unreachable
+from shopwindow.service.mail.smtp import SMTP, Unreachable, deliver
 from shopwindow.shop import INTERFACE
 
 Json = Any
@@ -156,6 +160,71 @@ def test_a_server_that_is_slow_is_waited_for_no_longer_than_the_lease(database: 
 # -- TLS and login -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("greeting", [b"2", b"220-wait\r\n"])
+def test_a_server_whose_greeting_never_ends_is_waited_for_no_longer_than_the_lease(greeting: bytes) -> None:
+    def greet(listener: socket.socket) -> None:
+        client, _ = listener.accept()
+        with client, suppress(OSError):
+            while True:
+                client.sendall(greeting)
+                time.sleep(0.05)
+
+    with socket.create_server((ADDRESS, 0)) as listener:
+        greeter = Thread(target=greet, args=(listener,))
+        greeter.start()
+        server = SmtpServer(ADDRESS, listener.getsockname()[1], "smtp+plain")
+        began = time.monotonic()
+        with pytest.raises(Unreachable):
+            deliver(server, "shop@mail.example", BOB, b"", began + 1)
+        greeter.join(PATIENCE)
+    assert time.monotonic() - began < 10
+
+
+def test_a_mail_whose_deadline_has_passed_is_not_handed_over(server: MailServer) -> None:
+    """As after the process was stopped for a while: another sender may have sent it."""
+    with pytest.raises(Unreachable, match="too long"):
+        deliver(plain(server), "shop@mail.example", BOB, b"Subject: x\r\n", time.monotonic() - 1)
+    assert (server.seen, server.taken) == ([], [])
+
+
+@pytest.mark.filterwarnings("ignore:Requiring AUTH")  # aiosmtpd's, of a login without TLS
+@pytest.mark.parametrize("named", [{"user": "\u00fcser", "password": "p"}, {"host": "mail..example"}])
+def test_a_setting_with_which_no_mail_can_be_sent_counts_against_none(
+    database: Database, capfd: pytest.CaptureFixture[str], named: dict[str, Any]
+) -> None:
+    promise(database, BOB, EVE)
+    with mail_server(login=("shop", "secret")) as server:
+        wrong = replace(plain(server), **named)
+        said = ""
+
+        def is_reported() -> bool:
+            nonlocal said
+            said += capfd.readouterr().err
+            return said.count('"fault"') >= 2
+
+        with sending(database, wrong, replace(QUICK, lease=0.2, deferred=1)):
+            awaited(is_reported)
+        assert counts(database) == {"waiting": 2}
+        time.sleep(0.2)
+        known = replace(plain(server), user="shop", password="secret")
+        assert Sender(database, known, Letters(INTERFACE), QUICK).send_what_is_due() == 2
+
+
+def test_a_row_that_is_damaged_is_dead_and_keeps_nobody_waiting(database: Database, server: MailServer) -> None:
+    now = datetime.now(UTC)
+
+    def damage(shop: Tables) -> None:
+        for id, old in (("a", "document = '['"), ("b", "document = '[]'"), ("c", "at = 'soon'")):
+            shop[OUTBOX].add(id, "share", EVE, DOCUMENT, now - timedelta(minutes=1))
+            shop.session.run(f"UPDATE outbox SET {old} WHERE id = ?", id)
+
+    database.write(damage)
+    promise(database, BOB)
+    with sending(database, plain(server), senders=1):
+        awaited(lambda: counts(database) == {"ended sent": 1, "dead": 3, "ended dead": 3})
+    assert server.seen == [BOB]
+
+
 @pytest.mark.filterwarnings("ignore:Requiring AUTH")  # aiosmtpd does not see the TLS that it is reached through
 @pytest.mark.parametrize("tls", ["starttls", "implicit"])
 def test_tls_and_a_login(database: Database, tmp_path: Path, tls: str) -> None:
@@ -202,6 +271,8 @@ WRONG = (
     "smtp://m/x",
     "smtp://m#x",
     "smtp://m?tls=1",
+    "smtp://m?=x",
+    "smtp://m?ca=x&tls=1",
     "smtp+plain://u:s3cret@m",
     "smtp://u:s3cret@[::1",
     "smtp://u:s3/cret@m",

@@ -57,9 +57,9 @@ class Figures:
 
     def collect(self) -> Iterator[Metric]:
         """Yield every metric that can be read now, and leave out the others."""
-        yield from self._counted()
         yield _build_info()
         for figures in (
+            self._counted(),
             self._release(),
             self._last_build(),
             self._pulls(),

@@ -139,8 +139,7 @@ def _turn(folder: Path) -> Iterator[int]:
 
     Makes the folder, and yields the opened lock file.
     """
-    if not folder.exists():
-        folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     lock = os.open(folder / LOCK, _OPEN_FLAGS, 0o640)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

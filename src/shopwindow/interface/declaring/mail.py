@@ -130,19 +130,19 @@ TEMPLATE_KEY = "mailTemplate"
 
 @dataclass(frozen=True)
 class ClaimedMail:
-    """A mail that a sender has claimed.
+    """A mail that a sender has claimed, as its row has it: nothing is parsed within the
+    transaction, or a row that is damaged would keep its turn before all others.
 
-    ``lease`` is until when it is that sender's alone, as the row has it. ``template``
-    names a MailTemplate. ``at`` is when the mail was promised, and ``deferred`` how many
-    times a server has put it off.
+    ``lease`` is until when the mail is that sender's alone. ``document`` is what `add`
+    wrote, ``at`` when the mail was promised, and ``deferred`` how many times a server
+    has put it off.
     """
 
     id: str
     lease: str
-    template: str
     recipient: str
-    document: Json
-    at: datetime
+    document: str
+    at: str
     deferred: int
 
 
@@ -190,11 +190,8 @@ class Outbox:
             " RETURNING id, recipient, document, at, deferred",
             *(lease, lease, written(at)),
         )
-        for id, recipient, text, promised, deferred in rows:
-            document = orjson.loads(text)
-            template = document.pop(TEMPLATE_KEY, "")
-            when = read_instant(promised)
-            return ClaimedMail(id, lease, template, recipient, document, when, deferred)
+        for id, *others in rows:
+            return ClaimedMail(id, lease, *others)
         return None
 
     def sent(self, id: str) -> None:

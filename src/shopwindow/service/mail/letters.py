@@ -18,11 +18,13 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from pathlib import Path
 
+import orjson
 from jinja2 import TemplateError
 
 from shopwindow.interface.declaring.interface import Interface
 from shopwindow.interface.declaring.loading import template_folders
-from shopwindow.interface.declaring.mail import ClaimedMail, Mailbox
+from shopwindow.interface.declaring.mail import TEMPLATE_KEY, ClaimedMail, Mailbox
+from shopwindow.interface.declaring.table import read_instant
 from shopwindow.problems import Failure
 from shopwindow.service.mail import trial
 from shopwindow.service.mail.templates import environment_of, render
@@ -62,14 +64,14 @@ class Letters:
 
         The same mail is always the same bytes, so that a receiver can tell that one
         which comes twice is a repetition. Raises Failure where the Interface has no such
-        mail, and whatever a template raises.
+        mail, and whatever a template or a damaged row raises.
         """
-        mail = self._interface.mail.get(claimed.template)
+        document = orjson.loads(claimed.document)
+        name = document.pop(TEMPLATE_KEY, "")
+        mail = self._interface.mail.get(name)
         if mail is None:
-            raise Failure(
-                f"the interface has no mail that is called {claimed.template!r}"
-            )
-        letter = mail.letter(claimed.document)
+            raise Failure(f"the interface has no mail that is called {name!r}")
+        letter = mail.letter(document)
         subject, text, html = render(
             self._environment, mail.text, mail.html, letter.variables
         )
@@ -82,7 +84,7 @@ class Letters:
         if letter.reply_to is not None:
             message.set_raw("Reply-To", _mailbox("Reply-To", letter.reply_to))
         message.set_raw("Subject", _words("Subject", subject, _SHORT))
-        message["Date"] = claimed.at
+        message["Date"] = read_instant(claimed.at)
         message["Message-ID"] = f"<{claimed.id}@{host}>"
         # nobody answers automatically (RFC 3834 §5)
         message["Auto-Submitted"] = "auto-generated"

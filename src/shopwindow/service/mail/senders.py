@@ -154,6 +154,11 @@ class Sender:
             return False
         try:
             sender, data = self._letters.encoded(mail)
+        except Exception as error:
+            # the fault of a template or of a document, and not of the server
+            self._decline(mail, f"{type(error).__name__}: {error}")
+            return True
+        try:
             deliver(self._server, sender, mail.recipient, data, deadline)
         except Unreachable as error:
             server = f"{self._server.host}:{self._server.port}"
@@ -164,8 +169,6 @@ class Sender:
             raise
         except Declined as declined:
             self._decline(mail, declined.reason, for_good=declined.for_good)
-        except Exception as error:  # the fault of a template or of a document
-            self._decline(mail, f"{type(error).__name__}: {error}")
         else:
             self._record(mail, "sent", lambda tables: tables[OUTBOX].sent(mail.id))
         return True
@@ -217,7 +220,7 @@ class Sender:
         reason: str = "",
     ) -> None:
         """Log what became of a mail, and record it, again and again until the database
-        has stored it. To record it twice does no harm.
+        has stored it, or the sender is stopped. To record it twice does no harm.
 
         Of a server's answer the log has the code alone, for the text may hold an
         address.
@@ -230,4 +233,4 @@ class Sender:
                 return self._database.write(work)
             except Refusal:
                 if self._stop.wait(self._patience.poll):
-                    return self._database.write(work)
+                    raise

@@ -23,9 +23,9 @@ from urllib.parse import unquote, urlsplit
 from shopwindow.problems import Failure
 
 STEP_SECONDS = 60.0
-"""How long the server may take to connect, or to answer a command. For the mail itself
-it has until the deadline. RFC 5321 §4.5.3.2 recommends 5 minutes for most commands, but
-a sender of ours claims a mail for 15 minutes in all.
+"""How long the server may take to connect, or to answer a command. For a mail with its
+sender and recipient it has until the deadline. RFC 5321 §4.5.3.2 recommends 5 minutes
+for most commands, but a sender of ours claims a mail for 15 minutes in all.
 """
 
 MAX_ANSWER = 300
@@ -73,7 +73,8 @@ def smtp_server(environ: Mapping[str, str]) -> SmtpServer | None:
     except ValueError:
         parts, port = urlsplit(""), None
     option, _, ca = parts.query.partition("=")
-    is_more = parts.path.strip("/") or parts.fragment or option not in ("", "ca")
+    is_odd = "&" in ca or (parts.query and option != "ca")
+    is_more = parts.path.strip("/") or parts.fragment or is_odd
     if parts.scheme not in _PORTS or not parts.hostname or port == 0 or is_more:
         raise Failure(
             f"{SMTP} must be smtp://USER:PASSWORD@HOST:PORT, smtps://… or"
@@ -108,9 +109,9 @@ def deliver(
     own. Raises Declined or Unreachable.
     """
     try:
-        with closing(_connect(server, deadline)) as smtp, _cut_off(smtp, deadline):
-            _begin(smtp, server, sender)
-            _hand_over(smtp, recipient, data, deadline)
+        with closing(_client(server)) as smtp, _cut_off(smtp, deadline):
+            _begin(smtp, server)
+            _hand_over(smtp, sender, recipient, data, deadline)
     except smtplib.SMTPResponseException as error:
         code, reason = error.smtp_code, _answer(error.smtp_code, error.smtp_error)
         if isinstance(error, smtplib.SMTPDataError) and code >= 400:
@@ -124,44 +125,52 @@ def deliver(
         raise Unreachable(str(error) or type(error).__name__) from error
 
 
-def _connect(server: SmtpServer, deadline: float) -> smtplib.SMTP:
-    timeout = max(0.1, min(STEP_SECONDS, deadline - time.monotonic()))
-    place = server.host, server.port, _own_name()
-    if server.scheme != "smtps":
-        return smtplib.SMTP(*place, timeout)
-    return smtplib.SMTP_SSL(*place, timeout=timeout, context=_trust(server.ca))
+def _client(server: SmtpServer) -> smtplib.SMTP:
+    """Return a client that has yet to connect: with a host it would wait for the
+    server's greeting, and nothing could cut it off.
+    """
+    here = "", 0, _own_name()
+    if server.scheme == "smtps":
+        trust = _trust(server.ca)
+        smtp: smtplib.SMTP = smtplib.SMTP_SSL(
+            *here, timeout=STEP_SECONDS, context=trust
+        )
+    else:
+        smtp = smtplib.SMTP(*here, STEP_SECONDS)
+    # whose certificate is expected, which smtplib sets where it is given a host
+    smtp._host = server.host  # type: ignore[attr-defined]
+    return smtp
 
 
-def _begin(smtp: smtplib.SMTP, server: SmtpServer, sender: str) -> None:
-    """Begin a mail of a sender, with TLS and a login where the server is to have them."""
+def _begin(smtp: smtplib.SMTP, server: SmtpServer) -> None:
+    """Connect, with TLS and a login where the server is to have them."""
+    code, answer = smtp.connect(server.host, server.port)
+    if code != 220:
+        raise smtplib.SMTPConnectError(code, answer)
     if server.scheme == "smtp":
         smtp.starttls(context=_trust(server.ca))
-    smtp.ehlo_or_helo_if_needed()
     if server.user:
         smtp.login(server.user, server.password)
-    code, answer = smtp.mail(sender)
-    if code != 250:
-        raise smtplib.SMTPSenderRefused(code, answer, sender)
 
 
 def _hand_over(
-    smtp: smtplib.SMTP, recipient: str, data: bytes, deadline: float
+    smtp: smtplib.SMTP, sender: str, recipient: str, data: bytes, deadline: float
 ) -> None:
-    """Send the recipient and the data of a mail that was begun. Raises SMTPDataError
-    where the server declines one of them.
+    """Send a mail on a connection. Raises SMTPSenderRefused where the server declines
+    the sender, and SMTPDataError where it declines the recipient or the mail.
     """
-    code, answer = smtp.rcpt(recipient)
-    if code not in (250, 251):
-        raise smtplib.SMTPDataError(code, answer)
-    if time.monotonic() >= deadline:
+    rest = deadline - time.monotonic()
+    if rest <= 0:
         raise TimeoutError("the server took too long before the mail itself")
-
-    # RFC 5321 §4.5.3.2.6: a server may take ten minutes over the end of a mail
+    # RFC 5321 §4.5.3.2: a server may take five minutes over each of the two, and ten
+    # over the end of a mail
     if smtp.sock is not None:
-        smtp.sock.settimeout(max(0.1, deadline - time.monotonic()))
-    code, answer = smtp.data(data)
-    if code != 250:
-        raise smtplib.SMTPDataError(code, answer)
+        smtp.sock.settimeout(rest)
+    try:
+        smtp.sendmail(sender, [recipient], data)
+    except smtplib.SMTPRecipientsRefused as refused:
+        ((code, answer),) = refused.recipients.values()
+        raise smtplib.SMTPDataError(code, answer) from None
     # the mail is the server's: what it answers to QUIT changes nothing (§4.1.1.10)
     if smtp.sock is not None:
         smtp.sock.settimeout(STEP_SECONDS)
