@@ -48,8 +48,8 @@ MUTANTS = (
     ),
     Mutant(
         "interface/formats.py",
-        'matching = (media_type, f"{kind}/*", f"*/{subtype}", _ANY)',
-        'matching = (_ANY, f"{kind}/*", f"*/{subtype}", media_type)',
+        'matching = (media_type, f"{kind}/*", f"*/{subtype}", "*/*", "*")',
+        'matching = ("*/*", "*", f"{kind}/*", f"*/{subtype}", media_type)',
         "tests/interface/test_negotiation.py::test_accept_decides_the_format",
     ),
     Mutant(

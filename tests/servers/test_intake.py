@@ -196,6 +196,15 @@ def test_a_connection_stays_good_after_a_body_that_nobody_wanted(server: Server)
     assert statuses(sent(server, unwanted + unwanted + last)) == [401, 401, 200]
 
 
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("X-Y", 200), ("x_y", 200), ("na me", 400), ("", 400), ("X-Y ", 400), ("x(y", 400), ("x\0y", 400)],
+)
+def test_a_field_whose_name_is_no_token_is_malformed(server: Server, name: str, status: int) -> None:
+    asked = head(f"GET {PROMOTIONS} HTTP/1.1", f"{name}: x", "Connection: close")
+    assert statuses(sent(server, asked)) == [status]
+
+
 @pytest.mark.parametrize(("length", "is_closed"), [(2 * MIB, False), (2 * MIB + 1, True)])
 def test_a_connection_is_closed_on_which_more_than_2_mebibytes_would_come_that_nobody_wants(
     server: Server, length: int, is_closed: bool

@@ -52,6 +52,9 @@ ACCEPTED: dict[str | None, tuple[str, bool]] = {
     "x-gzip": ("gzip", False),
     "br": ("br", False),
     "gzip, deflate": ("gzip", False),
+    "gzip;level=9": ("gzip", False),  # nobody has defined such a parameter
+    "gzip;q=.5, br;q=.4": ("gzip", False),
+    "x-gzip;q=0.9, br;q=0.4": ("gzip", False),
     "gzip, deflate, br": ("br", False),
     "gzip, deflate, br, zstd": ("zstd", False),
     "gzip;q=1.0, br;q=0.5, zstd;q=0.1": ("gzip", False),
@@ -73,7 +76,6 @@ ACCEPTED: dict[str | None, tuple[str, bool]] = {
     "gzip;q=2": ("", False),
     "gzip;q=": ("", False),
     "gzip br": ("", False),
-    "gzip;level=9": ("", False),
 }
 
 

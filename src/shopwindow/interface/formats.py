@@ -314,14 +314,12 @@ _PARAMETER = rf"\s*;(?:\s*({_HTTP_TOKEN})=({_HTTP_TOKEN}|{_QUOTED}))?"
 Each space can be matched in one way only. So no header, however long, makes the regular
 expression backtrack.
 """
-_MEDIA_RANGE = re.compile(
-    rf"(\*|{_HTTP_TOKEN}/{_HTTP_TOKEN})((?:{_PARAMETER})*)", re.ASCII
-)
+MEDIA_RANGE = rf"\*|{_HTTP_TOKEN}/{_HTTP_TOKEN}"
 """A media range (RFC 9110 §12.5.1); Java sends `*; q=.2`, which means `*/*`."""
+CODING = _HTTP_TOKEN
+"""A content coding, `identity` or `*` (RFC 9110 §12.5.3)."""
 _QUALITY = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?|\.[0-9]{1,3}", re.ASCII)
-"""The weight of a media range (RFC 9110 §12.4.2), or one such as Java's `.2`."""
-
-_ANY = "*/*"
+"""A weight (RFC 9110 §12.4.2), or one such as Java's `.2`."""
 
 
 class AcceptedFormats(NamedTuple):
@@ -353,7 +351,7 @@ def accepted_formats(accept: str | None) -> AcceptedFormats:
     formats equally. A range that admits scripts admits JSON that a function is called with. The
     cache pays because clients send the same few headers again and again.
     """
-    ranges = _ranges(accept or "") or {_ANY: 1.0}
+    ranges = weights_in(accept, MEDIA_RANGE) or {"*": 1.0}
     weights = {
         format: _weight(format.media_type, ranges) for format in RESPONSE_FORMATS
     }
@@ -377,20 +375,21 @@ def _weight(media_type: str, ranges: Mapping[str, float]) -> float:
     clients send `*/xml`, which HTTP does not have.
     """
     kind, subtype = media_type.split("/")
-    matching = (media_type, f"{kind}/*", f"*/{subtype}", _ANY)
+    matching = (media_type, f"{kind}/*", f"*/{subtype}", "*/*", "*")
     return next((ranges[each] for each in matching if each in ranges), 0.0)
 
 
-def _ranges(accept: str) -> dict[str, float]:
-    """Return the weights of the media ranges of an Accept header.
+def weights_in(header: str | None, names: str) -> dict[str, float]:
+    """Return the weights of what a header lists (RFC 9110 §12.4.2), by their names in
+    lower case. There are none where the header is missing or malformed.
 
-    They are in lower case. There are none where the header is malformed.
+    ``names``: MEDIA_RANGE or CODING.
     """
-    ranges: dict[str, float] = {}
-    for part in map(str.strip, _split(accept)):
+    weights: dict[str, float] = {}
+    for part in map(str.strip, _split(header or "")):
         if not part:
             continue
-        match = _MEDIA_RANGE.fullmatch(part)
+        match = re.fullmatch(rf"({names})((?:{_PARAMETER})*)", part, re.ASCII)
         if match is None:
             return {}
         weight = 1.0
@@ -399,9 +398,9 @@ def _ranges(accept: str) -> dict[str, float]:
                 if not _QUALITY.fullmatch(value):
                     return {}
                 weight = float(value)
-        media_range = _ANY if match[1] == "*" else match[1].lower()
-        ranges[media_range] = max(weight, ranges.get(media_range, 0))
-    return ranges
+        listed = match[1].lower()
+        weights[listed] = max(weight, weights.get(listed, 0))
+    return weights
 
 
 def _split(accept: str) -> list[str]:

@@ -17,7 +17,6 @@ compressed size (BREACH). No body holds one: an API key is never in an answer.
 """
 
 import gzip
-import re
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -26,6 +25,7 @@ import brotli
 from zstandard import ZstdCompressor
 
 from shopwindow.interface.answering.answer import Response
+from shopwindow.interface.formats import CODING, weights_in
 
 LEAST_BYTES = 1024
 """Bytes of a body that is worth compressing. Fewer fit into one packet as they are, and
@@ -69,14 +69,6 @@ class Accepted(NamedTuple):
     least: int = LEAST_BYTES
 
 
-_WEIGHED_CODING = re.compile(
-    r"\s*(?P<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*"
-    r"(?:;\s*q\s*=\s*(?P<quality>0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)\s*)?",
-    re.IGNORECASE | re.ASCII,
-)
-"""A coding with its weight (RFC 9110 §12.5.3)."""
-
-
 @lru_cache(maxsize=256)
 def accepted(header: str | None) -> Accepted:
     """Return what an Accept-Encoding header accepts.
@@ -84,14 +76,9 @@ def accepted(header: str | None) -> Accepted:
     Without the header, with an empty one and with a malformed one that is the body as
     it is. It is the last choice unless the header weighs it above the codings.
     """
-    weights: dict[str, float] = {}
-    for element in filter(str.strip, (header or "").split(",")):
-        match = _WEIGHED_CODING.fullmatch(element)
-        if match is None:
-            return Accepted(None)
-        name = match["name"].lower().removeprefix("x-")  # x-gzip is gzip
-        weights[name] = float(match["quality"] or 1)
-
+    weights = weights_in(header, CODING)
+    if "x-gzip" in weights:  # RFC 9110 §8.4.1.3: it is gzip
+        weights["gzip"] = weights["x-gzip"]
     others = weights.get("*", 0.0)
     # of several that weigh most the first
     best = max(CODINGS, key=lambda coding: weights.get(coding.name, others))
