@@ -100,7 +100,7 @@ def test_a_service_that_is_still_starting_ends_when_it_is_asked_to(out: Path, tm
 
 
 STOPPED = """
-import os, signal, sys
+import os, signal, sys, threading
 from shopwindow.service.serve import Service
 
 
@@ -116,21 +116,31 @@ def make():
         name = frame.f_code.co_name
         if event == "call" and name == sys.argv[1] and name not in begun:
             begun.add(name)
-            os.killpg(0, signal.SIGTERM)
+            os.kill(0 if sys.argv[2] == "group" else os.getpid(), signal.SIGTERM)
 
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
     sys.setprofile(stop)
     return Nothing()
 
 
-Service(make, bind=["127.0.0.1:0"], workers=1).run()
+def end(arbiter, worker):
+    os.kill(arbiter.pid, signal.SIGTERM)
+
+
+Service(make, bind=["127.0.0.1:0"], workers=1, child_exit=end).run()
 """
-"""A service that is stopped as its worker begins to call a function, by that one's name."""
+"""A service that is stopped as its worker begins to call a function, by that one's name: the group of its processes, or
+the worker alone, after whose end the service ends as well.
+
+As ours does, the worker has threads of its own by then: the kernel hands a signal to any that does not block it.
+"""
 
 
 @pytest.mark.parametrize("function", ["asyncio_run", "_serve", "serve", "capture_signals", "startup", "main_loop"])
-def test_a_stop_while_a_worker_begins_to_serve_is_silent(function: str) -> None:
+@pytest.mark.parametrize("whom", ["group", "worker"])
+def test_a_stop_while_a_worker_begins_to_serve_is_silent(function: str, whom: str) -> None:
     ran = subprocess.run(
-        [sys.executable, "-c", STOPPED, function],
+        [sys.executable, "-c", STOPPED, function, whom],
         env=environment(),
         capture_output=True,
         text=True,
@@ -150,7 +160,11 @@ def make():
     time.sleep(60)
 
 
-Service(make, bind=["127.0.0.1:0"], workers=1).run()
+def end(arbiter, worker):
+    os.kill(arbiter.pid, signal.SIGTERM)
+
+
+Service(make, bind=["127.0.0.1:0"], workers=1, child_exit=end).run()
 """
 
 

@@ -79,15 +79,15 @@ class Worker(UvicornWorker):  # type: ignore[misc]
         at_signals(end)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
         super().load_wsgi()
-        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
 
     def run(self) -> None:
         """Answer requests until the arbiter orders an end, or has ended.
 
-        Signals wait until uvicorn has its handlers, and change nothing once it has
-        ended: then it raises them again.
+        A signal that comes before uvicorn's handlers is noted (``alive``). It cannot
+        wait until then: the threads of the application take what the main one blocks.
+        Once uvicorn has ended it raises its signals again, and they change nothing.
         """
-        at_signals(_ignore)
+        at_signals(self.handle_exit)
         # of gunicorn's own, uvloop would close each descriptor twice, and the second
         # time it may be another file's
         self.sockets = [each.sock for each in self.sockets]  # type: ignore[has-type]
@@ -102,11 +102,12 @@ class Worker(UvicornWorker):  # type: ignore[misc]
         self._beats = self._beats or asyncio.create_task(self._beat())
 
     async def _beat(self) -> None:
-        """Let signals through, and send heartbeats until the arbiter has ended. Then
-        nobody else would end this worker: it ends itself, or by its alarm.
+        """Send heartbeats until the arbiter has ended. Then nobody else would end this
+        worker: it ends itself, or by its alarm.
         """
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
         while os.getppid() == self.ppid:
+            if not self.alive:  # SIGQUIT, or a signal that came before uvicorn
+                os.kill(os.getpid(), signal.SIGTERM)
             if self.wsgi.beat():
                 faulthandler.dump_traceback_later(ALARM_SECONDS, exit=True)
                 self.notify()
