@@ -3,6 +3,7 @@
 import fcntl
 import os
 import random
+import re
 import sqlite3
 import threading
 import time
@@ -187,9 +188,10 @@ def test_whatever_actions_do_in_one_turn_each_has_its_own_outcome(database: Data
     assert {device for device, _, _ in history(database)} == {"x", *stored}
 
 
-def test_a_reader_writes_nothing(database: Database) -> None:
-    with pytest.raises(Exception, match=r"readonly|read-only"):
+def test_a_reader_writes_nothing(database: Database, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(Refusal, match="the database cannot be read now"):
         database.read(lambda shop: shop[CONSENTS].record("phone", "x", "IN", None, NOW, "key"))
+    assert re.search(r"cannot be read: .*(readonly|read-only)", capfd.readouterr().err)
     assert history(database) == []
 
 

@@ -5,6 +5,7 @@ import itertools
 import random
 import re
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -351,22 +352,33 @@ def test_rows_that_say_nothing_any_more_are_pruned(database: Database) -> None:
 # -- time --------------------------------------------------------------------------------------------------------
 
 
+class Host:
+    """The clocks of the host that is at work: the time of day is off by so many seconds."""
+
+    monotonic = staticmethod(time.monotonic)
+
+    def __init__(self) -> None:
+        self.off = 0
+
+    def time(self) -> float:
+        return time.time() + self.off
+
+
 @pytest.fixture
-def off(postgresql: Any) -> Iterator[tuple[Database, Database]]:
+def off(postgresql: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Database, Database]]:
     """Two hosts of one PostgreSQL database, whose clocks are a day apart."""
-    import time
+    from shopwindow.service.database import postgresql_connection
 
-    from harness.databases import declared
-    from shopwindow.service.database.postgresql import PostgreSQL
-    from shopwindow.service.database.postgresql_connection import ServerClock
-
+    host = Host()
+    monkeypatch.setattr(postgresql_connection, "time", host)
     url = postgresql.create_database()
-    clocks = [ServerClock(lambda: time.time() + 43_200), ServerClock(lambda: time.time() - 43_200)]
-    hosts = [Database(PostgreSQL(url, clock), declared(INTERFACE.tables)) for clock in clocks]
-    hosts[0].migrate()
-    yield hosts[0], hosts[1]
-    for host in hosts:
-        host.close()
+    ahead, behind = (open_database(url, INTERFACE.tables) for _ in range(2))
+    host.off = 43_200
+    ahead.migrate()
+    host.off = -43_200
+    yield ahead, behind
+    ahead.close()
+    behind.close()
 
 
 def test_hosts_whose_clocks_differ_share_limits_and_answers_by_the_databases_time(

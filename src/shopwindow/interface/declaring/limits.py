@@ -148,8 +148,11 @@ class Limits:
         return 0
 
     def _times(self, name: str, limit: Limit, at: datetime) -> list[int]:
+        """Those of a row's times (milliseconds) that lie in the last seconds."""
         rows = self._run("SELECT times FROM limits WHERE name = ?", name)
-        return _within(rows[0][0], limit, at) if rows else []
+        times = rows[0][0].split() if rows else []
+        since = _milliseconds(at) - limit.seconds * 1000
+        return [time for time in map(int, times) if time > since]
 
     def _name(self, limit: Limit, moment: Moment) -> str:
         """Return the digest by which this database counts something.
@@ -165,12 +168,6 @@ def _wait(times: list[int], limit: Limit, at: datetime) -> int:
         return 0
     admitted_at = times[-limit.most] + limit.seconds * 1000
     return max(1, ceil((admitted_at - _milliseconds(at)) / 1000))
-
-
-def _within(stored: str, limit: Limit, at: datetime) -> list[int]:
-    """Those of a row's times (milliseconds) that lie in the last seconds."""
-    since = _milliseconds(at) - limit.seconds * 1000
-    return [time for time in map(int, stored.split()) if time > since]
 
 
 def _milliseconds(at: datetime) -> int:

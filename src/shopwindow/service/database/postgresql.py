@@ -35,6 +35,7 @@ import psycopg
 from shopwindow.interface.declaring.table import Row
 from shopwindow.service.database.engine import Lost, OutcomeUnknown, Transaction
 from shopwindow.service.database.postgresql_connection import (
+    CONFIGURE,
     LIBPQ,
     ServerClock,
     WatchedConnection,
@@ -69,13 +70,17 @@ READ_ONLY = "25006"
 TOO_LONG = "57014"
 """The SQLSTATE of a statement that took too long."""
 
-OF_ALL = ("08", "40", "53", "55P03", "57", "58", "XX")
+OF_ALL = (READ_ONLY, "08", "40", "53", "55P03", "57", "58", "XX")
 """How SQLSTATEs begin that end the whole transaction (the manual, appendix A): errors of
 the connection, of concurrency, of resources, of the system, a lock for which somebody
 waited too long, and statements that were ended.
 """
 
-OF_ALL_WRITERS = (READ_ONLY, *OF_ALL)
+MAY_BE_COMMITTED = ("08", "57P", "58", "XX")
+"""How the SQLSTATEs of a COMMIT begin that failed and may have been carried out. Errors
+of the connection, of the system and internal ones prove nothing. Neither does a shutdown
+of the server, which it may report after it has committed.
+"""
 
 
 class PostgreSQL:
@@ -84,9 +89,9 @@ class PostgreSQL:
     ``url`` is its address (`address.server_address`).
     """
 
-    def __init__(self, url: str, clock: ServerClock | None = None) -> None:
+    def __init__(self, url: str) -> None:
         self._url = url
-        self._clock = clock or ServerClock()
+        self._clock = ServerClock()
         self._writer: WatchedConnection | None = None
         self._readers: deque[WatchedConnection] = deque()
         self._free = threading.BoundedSemaphore(MAX_READERS)
@@ -106,9 +111,13 @@ class PostgreSQL:
                 )
                 has_committed = connection is former
                 with connection.pipeline() if has_committed else nullcontext():
-                    yield ServerSession(connection, ended_by=OF_ALL_WRITERS)
-                with committing():
+                    yield ServerSession(connection)
+                try:
                     connection.execute(b"COMMIT", prepare=False)
+                except psycopg.Error as error:
+                    if not _state(error).startswith(MAY_BE_COMMITTED):
+                        raise
+                    raise OutcomeUnknown(error, passes=True) from error
         except BaseException:
             self._close_writer()
             raise
@@ -122,7 +131,7 @@ class PostgreSQL:
                 connection = self._recent(self._reader())
                 connection.execute(BEGIN_READING, prepare=False)
             try:
-                yield ServerSession(connection, ended_by=OF_ALL)
+                yield ServerSession(connection)
             finally:
                 if not connection.closed:
                     with self._lost():
@@ -155,7 +164,9 @@ class PostgreSQL:
         new = WatchedConnection.connect(
             self._url, **LIBPQ, autocommit=True, prepare_threshold=0
         )
-        new.configure(self._clock)
+        sent = time.monotonic()
+        ((*_, server),) = new.execute(CONFIGURE).fetchall()
+        self._clock.set(server, sent)
         return new
 
     def _close_writer(self) -> None:
@@ -180,17 +191,11 @@ class PostgreSQL:
 
 
 class ServerSession:
-    """An open transaction on one connection (engine.Transaction).
+    """An open transaction on one connection (engine.Transaction)."""
 
-    ``ended_by``: how SQLSTATEs begin that end all of it.
-    """
-
-    def __init__(
-        self, connection: psycopg.Connection[Row], *, ended_by: tuple[str, ...]
-    ) -> None:
+    def __init__(self, connection: psycopg.Connection[Row]) -> None:
         self.failed: Exception | None = None
         self._connection = connection
-        self._ended_by = ended_by
 
     def run(self, sql: str, *values: Any) -> list[Row]:
         # After a ROLLBACK that it watches, psycopg forgets what it has prepared. The
@@ -202,7 +207,7 @@ class ServerSession:
             return cursor.fetchall() if _gives_rows(sql) else []
         except psycopg.Error as error:
             self.failed = error
-            if _state(error).startswith(self._ended_by):
+            if _state(error).startswith(OF_ALL):
                 raise lost(error) from error
             raise
 
@@ -224,31 +229,14 @@ def _translated(sql: str) -> bytes:
     return sql.replace("?", "%s").removesuffix(" WITHOUT ROWID").encode()
 
 
-@contextmanager
-def committing() -> Iterator[None]:
-    """Raise OutcomeUnknown for a COMMIT that failed and may have been carried out.
-
-    The error's SQLSTATE decides. Errors of the connection (08), of the system (58) and
-    internal ones (XX) prove nothing. Neither does a shutdown of the server (57P), which
-    it may report after it has committed.
-    """
-    try:
-        yield
-    except psycopg.Error as error:
-        state = error.sqlstate
-        if state and not state.startswith(("08", "57P", "58", "XX")):
-            raise
-        raise OutcomeUnknown(error, passes=True) from error
-
-
 def lost(error: psycopg.Error) -> Lost:
     """Return why a transaction is lost."""
     return Lost(error, passes=error.sqlstate not in (READ_ONLY, TOO_LONG))
 
 
 def _state(error: psycopg.Error) -> str:
-    """Return the SQLSTATE of an error. psycopg's own have none, such as for a value that
-    has no form in SQL; where the connection is broken, it is 08 here.
+    """Return the SQLSTATE of an error. psycopg's own have none: those about a value that
+    has no form in SQL, and those of a connection that is broken, which is 08 here.
     """
-    is_broken = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
-    return error.sqlstate or ("08" if is_broken else "")
+    is_of_value = isinstance(error, psycopg.DataError | psycopg.ProgrammingError)
+    return error.sqlstate or ("" if is_of_value else "08")

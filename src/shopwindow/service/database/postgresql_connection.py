@@ -9,7 +9,7 @@ and in an hour such a clock drifts by less than 0.2 s.
 """
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -37,7 +37,7 @@ LIBPQ: dict[str, Any] = {
 was sent.
 """
 
-_CONFIGURE = """
+CONFIGURE = """
 SELECT set_config('statement_timeout', '10s', false),
     set_config('idle_in_transaction_session_timeout', '10s', false),
     set_config(
@@ -98,21 +98,11 @@ class WatchedConnection(psycopg.Connection[Row]):
         except StopIteration as end:
             return end.value
 
-    def configure(self, clock: "ServerClock") -> None:
-        """Prepare a new connection, and set a clock by its server."""
-        sent = time.monotonic()
-        ((*_, server),) = self.execute(_CONFIGURE).fetchall()
-        clock.set(server, sent)
-
 
 class ServerClock:
-    """Tells the time of a database's server.
+    """Tells the time of a database's server."""
 
-    ``host`` returns this host's time, in seconds since 1970.
-    """
-
-    def __init__(self, host: Callable[[], float] = time.time) -> None:
-        self._host = host
+    def __init__(self) -> None:
         # the server's time (since 1970) at the zero of this host's monotonic clock
         self._zero: float | None = None
         self._has_reported = False
@@ -120,7 +110,7 @@ class ServerClock:
     def now(self) -> datetime:
         """Return the server's time (UTC); this host's, before the server's has arrived."""
         zero = self._zero
-        seconds = self._host() if zero is None else zero + time.monotonic()
+        seconds = time.time() if zero is None else zero + time.monotonic()
         return datetime.fromtimestamp(seconds, UTC)
 
     def set(self, server: datetime, sent: float) -> None:
@@ -134,7 +124,7 @@ class ServerClock:
         arrived = time.monotonic()
         self._zero = server.timestamp() - (sent + arrived) / 2
 
-        difference = self._host() - self._zero - arrived
+        difference = time.time() - self._zero - arrived
         is_large = abs(difference) - (arrived - sent) > MAX_CLOCK_DIFFERENCE
         if is_large and not self._has_reported:
             self._has_reported = True

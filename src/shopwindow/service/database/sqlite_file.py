@@ -309,10 +309,10 @@ def _connect(path: Path) -> sqlite3.Connection:
 # -- its transactions ------------------------------------------------------------------
 
 
-ERRORS_OF_ONE_ACTION = {1, 8, 18, 19, 20, 21, 25}
-"""SQLite's result codes ERROR, READONLY (an action that should only read), TOOBIG,
-CONSTRAINT, MISMATCH, MISUSE and RANGE (sqlite.org/rescode) concern one action. Any
-other, such as FULL or IOERR, ends the whole transaction.
+ERRORS_OF_ONE_ACTION = {1, 18, 19, 20, 21, 25}
+"""SQLite's result codes ERROR, TOOBIG, CONSTRAINT, MISMATCH, MISUSE and RANGE
+(sqlite.org/rescode) concern one action. Any other, such as FULL or IOERR, ends the
+whole transaction.
 """
 
 BUSY = {5, 6}
