@@ -508,6 +508,13 @@ def test_a_newer_database_is_refused_while_what_serves_goes_on(engine: Engine, d
     assert (history(database), database.fault()) == ([("a", "IN", None)], "")
 
 
+def test_a_database_whose_tables_have_gone_has_a_fault(database: Database) -> None:
+    choose(database, "a")
+    assert database.fault() == ""
+    database.write(lambda shop: shop.session.run("DROP TABLE table_steps"))
+    assert "table_steps" in database.fault()
+
+
 @pytest.mark.parametrize("use", ["write", "read", "fault"])
 def test_a_database_is_brought_to_this_programs_form_when_it_is_first_used(engine: Engine, use: str) -> None:
     database = engine.open()

@@ -312,14 +312,17 @@ class Database:
 
     def _prepare(self, until: float) -> None:
         """Look at the form of the database. When it is first used, bring it to that of
-        its tables; raise Failure where it is newer than this program.
+        its tables; raise Failure where it is newer than this program. Later, raise Lost
+        where its tables have gone.
         """
         try:
             with self._engine.reading(until) as session:
                 steps = reached(session)
         except (Lost, Failure):
             raise
-        except Exception:  # each engine has its own for a table that is not there
+        except Exception as error:  # each engine's own, for a table that is not there
+            if self._has_form:
+                raise Lost(error, passes=False) from error
             steps = {}
         if not self._has_form:
             if lacking(steps, self.tables):
