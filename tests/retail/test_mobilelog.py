@@ -452,6 +452,8 @@ def test_files_are_pruned_by_their_last_entry(tmp_path: Path) -> None:
     assert prune(tmp_path, datetime(2000, 1, 1, tzinfo=UTC)) == [oldest]
     assert prune(tmp_path / "nowhere", datetime.now(UTC)) == []
     assert len(prune(tmp_path, datetime.now(UTC) + timedelta(seconds=9))) == 3
+    (tmp_path / "mobile.log").touch()  # as a full disk leaves it before the first line
+    assert len(prune(tmp_path, datetime.now(UTC) + timedelta(seconds=9))) == 1
     log.write(["after"], KEPT)
     assert numbered(tmp_path) == ["after"]
 

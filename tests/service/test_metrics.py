@@ -4,7 +4,10 @@ import json
 import os
 import sys
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
+from platform import python_version
+from sqlite3 import sqlite_version
 from typing import Any
 
 import pytest
@@ -135,6 +138,19 @@ def test_what_cannot_be_read_costs_its_own_figures_alone(tmp_path: Path) -> None
     assert figures(admin) == DISKS | LAST_BUILD | PULLS | PULLED
     (tmp_path / "pulled.json").write_text("[]")
     assert figures(admin) == DISKS | LAST_BUILD
+
+
+def test_an_upgrade_of_what_is_installed_is_seen_once_the_service_starts_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admin = admin_of(Front(lambda: None), tmp_path, tmp_path / "shared")
+    labels = f'python="{python_version()}",sqlite="{sqlite_version}",version="{version("shopwindow")}"'
+    newer = tmp_path / "shopwindow-99.dist-info"
+    newer.mkdir()
+    (newer / "METADATA").write_text("Metadata-Version: 2.1\nName: shopwindow\nVersion: 99\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert version("shopwindow") == "99"
+    assert f"shopwindow_build_info{{{labels}}} 1.0" in admin.answer("/metrics").body.decode()
 
 
 def test_a_database_that_has_gone_since_it_was_asked_costs_the_mails_alone(tmp_path: Path) -> None:

@@ -26,17 +26,15 @@ def record(action: str, **fields: Any) -> None:
     ``action``: the command, as it is typed; ``fields``: what it did.
     """
     values = {"action": action, "who": _actor(), "process": os.getpid(), **fields}
-    if not SYSTEM_LOG.is_socket() and os.isatty(journal.ERR):
-        done = f"{action} by {values['who']}; this machine has no log to record it"
-        aside(done)
-        return
-    if not SYSTEM_LOG.is_socket():
+    if SYSTEM_LOG.is_socket():
+        line = journal.encoded("info", "administration", values).decode()
+        # The facility that syslogd keeps from other users.
+        syslog.openlog("shopwindow", 0, syslog.LOG_AUTHPRIV)
+        syslog.syslog(syslog.LOG_NOTICE, line)
+    elif os.isatty(journal.ERR):
+        aside(f"{action} by {values['who']}; this machine has no log to record it")
+    else:
         journal.write(journal.ERR, "info", "administration", values)
-        return
-    line = journal.encoded("info", "administration", values).decode()
-    # The facility that syslogd keeps from other users.
-    syslog.openlog("shopwindow", 0, syslog.LOG_AUTHPRIV)
-    syslog.syslog(syslog.LOG_NOTICE, line)
 
 
 def _actor() -> str:

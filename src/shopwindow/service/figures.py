@@ -180,14 +180,19 @@ class Figures:
             )
 
 
+BUILD = version("shopwindow"), platform.python_version(), sqlite3.sqlite_version
+"""What runs, as of the start of this process: an upgrade may replace what is installed
+before it ends.
+"""
+
+
 def _build_info() -> Metric:
     info = GaugeMetricFamily(
         "shopwindow_build_info",
         "The program and what it runs on.",
         labels=("version", "python", "sqlite"),
     )
-    versions = version("shopwindow"), platform.python_version(), sqlite3.sqlite_version
-    info.add_metric(versions, 1)
+    info.add_metric(BUILD, 1)
     return info
 
 

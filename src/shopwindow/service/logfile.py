@@ -116,16 +116,14 @@ def prune(folder: Path, before: datetime) -> list[Path]:
     """Delete the log files that were last written before an instant, and return their
     paths.
 
-    The current file is deleted as well, unless it is empty. Raises OSError.
+    The current file is deleted as well. Raises OSError.
     """
     if not folder.is_dir():
         return []
     limit, deleted = before.timestamp(), []
     with _turn(folder):
         for path in sorted(folder.glob("mobile*.log")):
-            status = path.stat()
-            is_empty_current = path.name == CURRENT_LOG and not status.st_size
-            if status.st_mtime < limit and not is_empty_current:
+            if path.stat().st_mtime < limit:
                 path.unlink()
                 deleted.append(path)
         synchronize(folder)
