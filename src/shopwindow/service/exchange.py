@@ -256,9 +256,6 @@ def _answered(
     if isinstance(source, FromContent):
         response = answer(call, serving.content, serving.schemas)
     else:
-        # below the base URL, in one spelling
-        path, _, _ = call.target.partition("?")
-        request = request._replace(path=path)
         outcome = yield from backstage.perform(
             source, call, request, serving.content, serving.status
         )

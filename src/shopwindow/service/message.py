@@ -115,9 +115,9 @@ class Proxies:
 
 def proxies(text: str) -> Proxies:
     """Parse addresses and networks, such as `127.0.0.0/8,10.1.2.3`. Raises Failure."""
-    parts = [part.strip() for part in text.split(",")]
+    parts = text.replace(",", " ").split()
     try:
-        return Proxies(tuple(ip_network(part, strict=False) for part in parts if part))
+        return Proxies(tuple(ip_network(part, strict=False) for part in parts))
     except ValueError as error:
         raise Failure(
             f"SHOPWINDOW_TRUSTED_PROXIES: {error}; it lists addresses and networks: {LOOPBACK}"

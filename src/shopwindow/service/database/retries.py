@@ -90,8 +90,7 @@ def retry_of(call: Call, request: Request, key: str, digest_key: bytes) -> Retry
     """
     arguments = [[name, str(value)] for name, value in call.arguments]
     digest = sha256(encoded([arguments, call.body, call.if_match])).hexdigest()
-    # a path may end with a slash; both spellings are one path
-    path = request.path.removesuffix("/")
+    path, _, _ = call.target.partition("?")  # below the base URL, in one spelling
     sender = call.operation.sender(call) if call.operation.sender else Sender()
     whose = keyed(_name(sender, request.address), digest_key)
     scope = str(call.application), call.operation.method, path, f"{whose} {key}"
