@@ -104,7 +104,7 @@ class Locks:
     whose turn comes after that; `.held`, who has it open.
 
     Raises Failure while the database is being restored. A forked child shares its
-    parent's locks (flock(2)), so it must close these and open its own.
+    parent's locks (flock(2)), so a fork comes before these are opened.
     """
 
     def __init__(self, path: Path) -> None:
@@ -112,15 +112,14 @@ class Locks:
         try:
             for kind in ("lock", "next", "held"):
                 self._locks.append(_open_lock(path, kind))
-        except OSError:
+            self._turn, self._next, held = self._locks
+            if not _locked(held, fcntl.LOCK_SH | fcntl.LOCK_NB):
+                raise Failure(
+                    f"{path} is being restored by another process; try again when that is done"
+                )
+        except (OSError, Failure):
             self.close()
             raise
-        self._turn, self._next, held = self._locks
-        if not _locked(held, fcntl.LOCK_SH | fcntl.LOCK_NB):
-            self.close()
-            raise Failure(
-                f"{path} is being restored by another process; try again when that is done"
-            )
 
     @contextmanager
     def turn(self, until: float) -> Iterator[None]:
