@@ -35,7 +35,7 @@ from shopwindow.service.admin import Admin
 from shopwindow.service.connection import ANSWER
 from shopwindow.service.database.engine import unavailable
 from shopwindow.service.database.turns import Result, Steps, Wake
-from shopwindow.service.exchange import Arrival, refuse_arrival
+from shopwindow.service.exchange import Arrival, at_once, finish, refuse_arrival
 from shopwindow.service.message import MAX_BODY, Proxies, begin_request, believed, head
 from shopwindow.service.readiness import is_asked, readiness
 from shopwindow.service.serving import Exchange
@@ -108,12 +108,13 @@ class Intake:
             await scope[ANSWER](response, id, wants_rest=True)
             return
 
-        result = front.at_once(request)
+        result = at_once(request, front.serving())
         if isinstance(result, Arrival):
             if request.method in BODY_METHODS:
                 result = await self._with_body(result, receive)
             else:
-                result = await self._in_thread(front.finish(result, request))
+                steps = finish(result, request, front.backstage)
+                result = await self._in_thread(steps)
 
         # uvicorn receives and drops the rest of any other body
         is_late = result.response.status == HTTPStatus.REQUEST_TIMEOUT
@@ -165,7 +166,7 @@ class Intake:
                         self._large_held += 1
 
             complete = request._replace(length=len(body), body=bytes(body))
-            steps = self._front.finish(arrival, complete)
+            steps = finish(arrival, complete, self._front.backstage)
             del body  # or a large body would be in memory twice
             async with self._large_turns if is_large else nullcontext():
                 return await self._in_thread(steps)

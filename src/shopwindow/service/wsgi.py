@@ -2,9 +2,8 @@
 into HTTP.
 
 How this works. Nothing is decided here: service.exchange has the checks and their
-order. The parts of the callable are public methods of ``Front``, because `serve` does
-the same steps in other threads (service.intake). ``make`` puts the callable
-together.
+order. `serve` takes the same steps in other threads (service.intake), with what a
+``Front`` has. ``make`` puts the callable together.
 """
 
 import time
@@ -20,7 +19,7 @@ from shopwindow.problems import Fault
 from shopwindow.service import metrics as metric_counts
 from shopwindow.service.codings import BODILESS_STATUSES
 from shopwindow.service.database.database import Load, open_database
-from shopwindow.service.database.turns import Steps, completed
+from shopwindow.service.database.turns import completed
 from shopwindow.service.documentation import Describe
 from shopwindow.service.exchange import Arrival, at_once, finish, refuse_arrival
 from shopwindow.service.logfile import LogFile
@@ -58,11 +57,11 @@ configuration that we print lets no more through (client_max_body_size).
 
 @dataclass(frozen=True)
 class Front:
-    """The WSGI callable, and its steps for a server with another interface
+    """The WSGI callable, and what it answers from, for a server with another interface
     (service.intake).
 
-    An error in a step becomes a response with status 500. Each line that a step writes
-    to the log has the request's id.
+    An error becomes a response with status 500. Each line of the log that a request
+    leads to has its id.
     """
 
     serving: FindServing
@@ -104,23 +103,15 @@ class Front:
         PEP 3333.
         """
         request = _request(environ, headers, self.backstage.trusted)
-        result = self.at_once(request)
+        result = at_once(request, self.serving())
         if isinstance(result, Arrival):
-            steps = self.finish(result, request)
+            steps = finish(result, request, self.backstage)
             result = completed(steps, self.backstage.refuse_late)
         # A proxy that is still sending a body that no operation wants would take our
         # response for a failure.
         if 0 < request.length <= MAX_UNWANTED and not request.body:
             _received(environ, request.length)
         return result
-
-    def at_once(self, request: Request) -> Exchange | Arrival:
-        """Answer a request by its head, where that is enough (exchange.at_once)."""
-        return at_once(request, self.serving())
-
-    def finish(self, arrival: Arrival, request: Request) -> Steps[Exchange]:
-        """Answer a request whose body has been received (exchange.finish)."""
-        return finish(arrival, request, self.backstage)
 
     def note(self, result: Exchange, method: str, started: float) -> None:
         """Count a response and write its line of the access log.
@@ -210,8 +201,4 @@ def _received(environ: Environ, size: int) -> bytes | None:
 
 def _text(native: str) -> str:
     """Return the text of what a server hands on as bytes in a string (PEP 3333)."""
-    return (
-        native
-        if native.isascii()
-        else native.encode("latin-1").decode("utf-8", "replace")
-    )
+    return native.encode("latin-1").decode("utf-8", "replace")
