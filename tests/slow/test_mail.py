@@ -214,14 +214,15 @@ def test_a_row_that_is_damaged_is_dead_and_keeps_nobody_waiting(database: Databa
     now = datetime.now(UTC)
 
     def damage(shop: Tables) -> None:
-        for id, old in (("a", "document = '['"), ("b", "document = '[]'"), ("c", "at = 'soon'")):
-            shop[OUTBOX].add(id, "share", EVE, DOCUMENT, now - timedelta(minutes=1))
-            shop.session.run(f"UPDATE outbox SET {old} WHERE id = ?", id)
+        values = ("document = '['", "document = '[]'", "at = 'soon'", "recipient = 'eve@b\u00fccher.example'")
+        for id, value in enumerate(values):
+            shop[OUTBOX].add(str(id), "share", EVE, DOCUMENT, now - timedelta(minutes=1))
+            shop.session.run(f"UPDATE outbox SET {value} WHERE id = ?", str(id))
 
     database.write(damage)
     promise(database, BOB)
     with sending(database, plain(server), senders=1):
-        awaited(lambda: counts(database) == {"ended sent": 1, "dead": 3, "ended dead": 3})
+        awaited(lambda: counts(database) == {"ended sent": 1, "dead": 4, "ended dead": 4})
     assert server.seen == [BOB]
 
 

@@ -80,6 +80,7 @@ class Letters:
         host = sender.rpartition("@")[2]
         message = EmailMessage(policy=_AS_THEY_STAND)
         message.set_raw("From", _mailbox("From", letter.sent_by))
+        claimed.recipient.encode("ascii")  # any other needs SMTPUTF8 (RFC 6531)
         message["To"] = Address(addr_spec=claimed.recipient)
         if letter.reply_to is not None:
             message.set_raw("Reply-To", _mailbox("Reply-To", letter.reply_to))
