@@ -10,8 +10,9 @@ The steps, and why in this order:
    client that lacks an API key gets nothing from there.
 5. Path and method: which operation is it? The pages that describe the interface
    (service.documentation) are operations of their own, which need no key.
-6. API key. A client without one gets the same 401 for every path, whether or not the
-   path exists: whatever step 5 refuses becomes this 401.
+6. API key. A client without one gets 401 for every path, whether or not the path exists:
+   whatever step 5 refuses becomes this 401. Its form is the path's own where that has
+   one (Operation.own_failures).
 7. Sizes; then Accept and Content-Type, of which the operation says what it takes. A page
    takes all.
 8. Body and parameters become a Call, and a refusal has all their faults.
