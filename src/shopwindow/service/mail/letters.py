@@ -84,7 +84,9 @@ class Letters:
         message["To"] = Address(addr_spec=claimed.recipient)
         if letter.reply_to is not None:
             message.set_raw("Reply-To", _mailbox("Reply-To", letter.reply_to))
-        message.set_raw("Subject", _words("Subject", subject, _SHORT))
+        message.set_raw(
+            "Subject", _words("Subject", subject, _SHORT.fullmatch(subject))
+        )
         message["Date"] = read_instant(claimed.at)
         message["Message-ID"] = f"<{claimed.id}@{host}>"
         # nobody answers automatically (RFC 3834 §5)
@@ -121,12 +123,12 @@ _SHORT = re.compile(r"(?!.*=\?)[ -~]{0,60}")
 
 
 def _mailbox(header: str, mailbox: Mailbox) -> str:
-    words = _words(header, mailbox.name, _ATOMS)
+    words = _words(header, mailbox.name, _ATOMS.fullmatch(mailbox.name))
     return f"{words}\r\n <{mailbox.address}>" if words else mailbox.address
 
 
-def _words(header: str, text: str, plain: re.Pattern[str]) -> str:
-    """Return a text that is plain, and any other as encoded words (RFC 2047)."""
-    if plain.fullmatch(text):
+def _words(header: str, text: str, plain: re.Match[str] | None) -> str:
+    """Return a text that is ``plain``, and any other as encoded words (RFC 2047)."""
+    if plain:
         return text
     return Header(text, "utf-8", header_name=header).encode(linesep="\r\n")
